@@ -1,1 +1,62 @@
-"""cli."""
+"""The command `facetvec`: thin commands over the public names.
+
+In: arguments. Out: results on standard output, all else on standard error. Exit codes: 0 done, 1 the input or a file is
+wrong (one line; `-v` shows where), 2 wrong usage, 130 stopped from the keyboard.
+"""
+
+import logging
+import sys
+from typing import Annotated
+
+import typer
+
+from facetvec.cli import corpus, vectors
+from facetvec.cli.console import err, out, set_up_logging
+from facetvec.errors import FacetvecError
+
+logger = logging.getLogger(__name__)
+
+app = typer.Typer(
+    name="facetvec",
+    help="Multi-facet embeddings of sentences and phrases, trained on your own text.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.command()(corpus.prepare)
+app.command()(corpus.info)
+app.add_typer(vectors.app, name="vectors")
+
+
+def main() -> None:
+    """Run the command line; an error of ours becomes one line and exit code 1."""
+    try:
+        app()
+    except FacetvecError as error:
+        logger.debug("where it happened:", exc_info=error)
+        err.print(f"facetvec: {error}", markup=False, style="red", soft_wrap=True)
+        sys.exit(1)
+
+
+def _show_version(*, wanted: bool) -> None:
+    if wanted:
+        from facetvec import __version__
+
+        out.print(__version__)
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    *,
+    verbose: Annotated[
+        bool, typer.Option("-v", "--verbose", help="Say more, and show where an error happened.")
+    ] = False,
+    _version: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=lambda wanted: _show_version(wanted=wanted), is_eager=True, help="Show the version."
+        ),
+    ] = False,
+) -> None:
+    set_up_logging(verbose=verbose)
