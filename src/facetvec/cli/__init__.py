@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from facetvec.cli import corpus, vectors
-from facetvec.cli.console import err, out, set_up_logging
+from facetvec.cli.console import note, say, set_up_logging
 from facetvec.errors import FacetvecError
 
 logger = logging.getLogger(__name__)
@@ -25,6 +25,7 @@ app = typer.Typer(
 )
 app.command()(corpus.prepare)
 app.command()(corpus.info)
+app.command()(corpus.demo)
 app.add_typer(vectors.app, name="vectors")
 
 
@@ -34,7 +35,7 @@ def main() -> None:
         app()
     except FacetvecError as error:
         logger.debug("where it happened:", exc_info=error)
-        err.print(f"facetvec: {error}", markup=False, style="red", soft_wrap=True)
+        note(f"facetvec: {error}", style="red")
         sys.exit(1)
 
 
@@ -42,7 +43,7 @@ def _show_version(*, wanted: bool) -> None:
     if wanted:
         from facetvec import __version__
 
-        out.print(__version__)
+        say(__version__)
         raise typer.Exit
 
 

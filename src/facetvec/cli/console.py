@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from rich.console import Console
-from rich.logging import RichHandler
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from facetvec.progress import Step
@@ -21,9 +20,25 @@ err = Console(stderr=True, highlight=False)
 
 def set_up_logging(*, verbose: bool) -> None:
     """Send the library's messages to standard error."""
-    handler = RichHandler(console=err, show_time=False, show_path=False, show_level=False)
-    logging.basicConfig(level=logging.WARNING, handlers=[handler], format="%(message)s", force=True)
+    logging.basicConfig(level=logging.WARNING, handlers=[_Handler()], format="%(message)s", force=True)
     logging.getLogger("facetvec").setLevel(logging.DEBUG if verbose else logging.INFO)
+
+
+class _Handler(logging.Handler):
+    """Hands messages to the console, which knows how to write them above a progress bar."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        note(self.format(record))
+
+
+def say(text: str) -> None:
+    """Print a result, its lines as they are."""
+    out.print(text, markup=False, soft_wrap=True)
+
+
+def note(text: str, *, style: str | None = None) -> None:
+    """Print what is no result, on standard error."""
+    err.print(text, markup=False, soft_wrap=True, style=style)
 
 
 def print_json(content: object) -> None:

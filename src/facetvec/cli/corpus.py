@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from facetvec.cli.console import err, out, print_json, progress_bar
+from facetvec.cli.console import note, print_json, progress_bar, say
 from facetvec.config import corpus_config
 
 
@@ -107,16 +107,16 @@ def prepare(
                 corpus, out=to, config=settings, workers=workers, tokenizer=tokenizer, force=force, progress=progress
             )
     except KeyboardInterrupt:
-        err.print(f"stopped; run the same command again to go on with what {to} holds so far")
+        note(f"stopped; run the same command again to go on with what {to} holds so far")
         raise typer.Exit(130) from None
     totals = store.totals
     examples = f"{store.num_phrases:,} phrases in " if store.num_phrases else ""
-    out.print(
+    say(
         f"{to}: {examples}{totals['sentences']:,} sentences of {totals['documents']:,} documents, "
         f"{totals['tokens']:,} words, {len(store.words):,} of them different"
     )
     if totals["skipped"]:
-        out.print(f"skipped {totals['skipped']:,} pieces of bad input, named above")
+        say(f"skipped {totals['skipped']:,} pieces of bad input, named above")
 
 
 def info(
@@ -137,4 +137,19 @@ def info(
     if json:
         print_json(facts.to_dict())
     else:
-        out.print(str(facts), markup=False, soft_wrap=True)
+        say(str(facts))
+
+
+def demo() -> None:
+    """Show on a small text of our own what a corpus becomes: sentences, and the words around them to learn from."""
+    import tempfile
+    from importlib.resources import as_file, files
+
+    from facetvec.config import CorpusConfig
+    from facetvec.examples.facts import facts_of
+    from facetvec.examples.prepare import prepare as run
+
+    with tempfile.TemporaryDirectory() as folder, as_file(files("facetvec.cli").joinpath("demo.txt")) as text:
+        store = run([text], out=Path(folder) / "demo", config=CorpusConfig(min_count=1))
+        say("A sentence is learned from the words of its neighbours (→).")
+        say(str(facts_of(store, num_examples=6)))

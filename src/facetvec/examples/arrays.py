@@ -47,7 +47,7 @@ class ArrayWriter:
 def mix64(values: NDArray[np.uint64], *, key: int) -> NDArray[np.uint64]:
     """Hash numbers to numbers (the finaliser of SplitMix64): the same everywhere, whatever the release of numpy.
 
-    Sorting by it shuffles; the smallest k of some items are k of them drawn at random.
+    For one key no two numbers share a hash. Sorting by it shuffles; the smallest k of some items are k drawn at random.
     """
     mixed = values + np.uint64(key * 0x9E3779B97F4A7C15 & 0xFFFFFFFFFFFFFFFF)
     mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)

@@ -91,7 +91,7 @@ class Batches:
 
     def _order_of_epoch(self, epoch: int) -> NDArray[np.int64]:
         keys = mix64(np.arange(len(self.example_ids), dtype=np.uint64), key=self._key(epoch, "order"))
-        return np.argsort(keys, kind="stable")
+        return np.argsort(keys)
 
     def _sorted_stretch(self, epoch: int, stretch: int) -> NDArray[np.int64]:
         """Return the examples of the batches of a stretch, a batch a row."""
@@ -100,7 +100,7 @@ class Batches:
         chosen = self._order(epoch)[first * self.batch_size : (first + num_batches) * self.batch_size]
         by_length = chosen[np.argsort(self._lengths[chosen], kind="stable")]
         key = self._key(epoch, "stretch") + stretch
-        order = np.argsort(mix64(np.arange(num_batches, dtype=np.uint64), key=key), kind="stable")
+        order = np.argsort(mix64(np.arange(num_batches, dtype=np.uint64), key=key))
         return self.example_ids[by_length.reshape(num_batches, self.batch_size)[order]]
 
     def _key(self, epoch: int, purpose: Literal["order", "stretch", "targets"]) -> int:

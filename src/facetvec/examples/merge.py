@@ -50,7 +50,7 @@ def merge(
 def _held_out(documents: Ints, config: CorpusConfig) -> Ints:
     """Choose whole documents for validation by their number alone, up to the wanted share of the sentences."""
     wanted = min(config.validation_share * documents[-1], config.max_validation)
-    order = np.argsort(mix64(np.arange(len(documents) - 1, dtype=np.uint64), key=0), kind="stable")
+    order = np.argsort(mix64(np.arange(len(documents) - 1, dtype=np.uint64), key=1))
     num_sentences = np.cumsum(np.diff(documents)[order])
     num_documents = int(np.searchsorted(num_sentences, wanted, side="right"))
     if num_documents == 0 and wanted > 0 and len(order) > 1:

@@ -140,7 +140,7 @@ def load_digest(path: Path) -> str | None:
 
 def _load_arrays(path: Path) -> dict[str, NDArray[Any]] | None:
     try:
-        with np.load(path, allow_pickle=False) as saved:
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as saved:
             return {name: saved[name] for name in saved.files}
     except (FileNotFoundError, BadZipFile, EOFError, ValueError, zlib.error):
         return None

@@ -26,7 +26,7 @@ from facetvec.progress import Progress, Step, silent
 from facetvec.text.blocks import Block, Skipped, read_blocks
 from facetvec.text.sources import Source, find_sources
 from facetvec.vocabulary.counts import WordCounts, choose_words
-from facetvec.vocabulary.tokenizer import build_tokenizer, is_stop_word, load_tokenizer, words_of
+from facetvec.vocabulary.tokenizer import FIRST_WORD_ID, build_tokenizer, is_stop_word, load_tokenizer, words_of
 
 logger = logging.getLogger(__name__)
 
@@ -80,7 +80,7 @@ class _Preparation:
         self._open_work_folder()
         counts = self._count_words(workers=workers)
         words = self._write_tokenizer(counts, fixed=fixed)
-        ids = {word: number for number, word in enumerate(words)}
+        ids = {word: number for number, word in enumerate(words) if number >= FIRST_WORD_ID}
         totals = merge(self._pieces(), self.work, config=self.config, ids=ids, is_stop_word=is_stop_word(words))
         if not totals["sentences"]:
             low, high = self.config.min_tokens, self.config.max_tokens

@@ -7,7 +7,6 @@ hardly anything itself, so that one process can feed many workers.
 
 import csv
 import hashlib
-import io
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import IO, Any, Literal
@@ -116,8 +115,8 @@ def _broken(error: BaseException, source: Source, *, line: int | None = None) ->
 
 def _cut(data: bytes, *, kind: str, wrapped: bool) -> int:
     """Return where to end a block: after a paragraph or a line; for text without any, at a blank; 0 for nowhere yet."""
-    if wrapped and (cut := data.rfind(b"\n\n") + 1):
-        return cut + 1
+    if wrapped and len(data) < 4 * BLOCK_SIZE:
+        return max(data.rfind(b"\n\n"), data.rfind(b"\n\r\n")) + 1
     if cut := data.rfind(b"\n") + 1:
         return cut
     if kind == "jsonl" or len(data) < BLOCK_SIZE:
@@ -156,8 +155,7 @@ def _table_records(
     stream: IO[bytes], source: Source, config: CorpusConfig, skipped: Skipped, *, delimiter: str
 ) -> Iterator[tuple[int, str]]:
     csv.field_size_limit(2**31 - 1)
-    text = io.TextIOWrapper(stream, encoding="utf-8-sig", errors="surrogateescape", newline="")
-    reader = csv.reader(text, delimiter=delimiter, strict=True)
+    reader = csv.reader(_decoded(stream), delimiter=delimiter, strict=True)
     header = next(reader, [])
     if config.field not in header:
         found = ", ".join(header) or "nothing"
@@ -176,6 +174,13 @@ def _table_records(
             )
         except InputError as error:
             skipped.add(error, on_error=config.on_error)
+
+
+def _decoded(stream: IO[bytes]) -> Iterator[str]:
+    encoding = "utf-8-sig"
+    for line in stream:
+        yield line.decode(encoding, "surrogateescape")
+        encoding = "utf-8"
 
 
 def _cell(row: list[str], column: int, *, source: Source, line: int) -> str:

@@ -1,0 +1,263 @@
+"""The command `facetvec`, as a user calls it: what it prints, where, and with which exit code."""
+
+import gzip
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from facetvec.cli import main
+from facetvec.examples.store import Store
+
+
+@dataclass
+class Result:
+    code: int
+    out: str
+    err: str
+
+
+Run = Callable[..., Result]
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    """Call the command in this process."""
+
+    def call(*arguments: str | Path) -> Result:
+        monkeypatch.setattr(sys, "argv", ["facetvec", *map(str, arguments)])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        captured = capsys.readouterr()
+        return Result(int(ended.value.code or 0), captured.out, captured.err)
+
+    return call
+
+
+def command(*arguments: str | Path) -> list[str]:
+    return [sys.executable, "-m", "facetvec", *map(str, arguments)]
+
+
+def test_help_lists_the_commands(run: Run) -> None:
+    result = run("--help")
+    assert result.code == 0
+    assert all(name in result.out for name in ("prepare", "info", "vectors", "demo"))
+
+
+def test_help_of_prepare_shows_the_table_of_the_settings_file(run: Run) -> None:
+    assert "[corpus]" in run("prepare", "--help").out
+
+
+def test_the_version_is_shown(run: Run) -> None:
+    assert run("--version").out.strip() == "0.1.0"
+
+
+def test_text_becomes_a_store_and_info_shows_it(run: Run, garden: Path, tmp_path: Path) -> None:
+    prepared = run("prepare", garden, "--out", tmp_path / "store", "--min-count", "1")
+    assert prepared.code == 0
+    assert "11 sentences of 3 documents" in prepared.out
+    shown = run("info", tmp_path / "store", "--verify")
+    assert shown.code == 0
+    assert "11  of 12" in shown.out
+    assert "→ " in shown.out
+    facts = json.loads(run("info", tmp_path / "store", "--json", "--examples", "2").out)
+    assert (facts["sentences"], facts["documents"], facts["unknown_share"]) == (11, 3, 0)
+    assert sum(facts["lengths"].values()) == 11
+    assert len(facts["examples"]) == 2
+
+
+def test_phrases_become_a_store(run: Run, garden: Path, tmp_path: Path) -> None:
+    pytest.importorskip("textblob")
+    out = tmp_path / "store"
+    flags = ("--unit", "phrase", "--min-count", "1", "--config", tmp_path / "a.toml")
+    (tmp_path / "a.toml").write_text("[corpus]\nmin_phrase_count = 2\n")
+    assert "phrases in 11 sentences" in run("prepare", garden, "--out", out, *flags).out
+    store = Store.open(out)
+    phrases = {
+        store.text(store.tokens[start : start + length])
+        for start, length in zip(store.phrase_starts, store.phrase_lengths, strict=True)
+    }
+    assert {"snow", "herring", "climbers"} <= phrases
+    assert "young roses" not in phrases  # only once
+    assert "words in a phrase" in run("info", out).out
+
+
+def test_standard_input_is_read(
+    run: Run, garden: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    stdin = io.TextIOWrapper(io.BufferedReader(io.BytesIO(gzip.compress(garden.read_bytes()))))  # type: ignore[arg-type]
+    monkeypatch.setattr(sys, "stdin", stdin)
+    assert "11 sentences" in run("prepare", "-", "--out", tmp_path / "store", "--min-count", "1", "--workers", "1").out
+
+
+def test_flags_reach_the_settings(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl").write_text('{"body": "#1\\nThe cat sat on the mat ."}\n')
+    flags = (
+        "--field",
+        "body",
+        "--format",
+        "jsonl",
+        "--cased",
+        "--pretokenized",
+        "--min-count",
+        "1",
+        "--max-vocabulary",
+        "5",
+    )
+    assert run("prepare", tmp_path / "a.jsonl", "--out", tmp_path / "store", *flags).code == 0
+    config = Store.open(tmp_path / "store").config
+    assert (config.field, config.lower, config.tokens, config.segmenter) == ("body", False, "blanks", "line")
+    assert len(Store.open(tmp_path / "store").words) == 8
+    marked = tmp_path / "b.txt"
+    marked.write_text("#1\nThe cat sat on the mat.\n#2\nThe dog sat on the mat.\n")
+    assert run("prepare", marked, "--out", tmp_path / "b", "--document-marker", "^#", "--min-count", "1").code == 0
+    assert Store.open(tmp_path / "b").documents.tolist() == [0, 1, 2]
+
+
+def test_wrong_input_is_one_line_and_exit_code_1(run: Run, tmp_path: Path) -> None:
+    bad = tmp_path / "bad.txt"
+    bad.write_bytes(b"good\nbad \xff\n")
+    result = run("prepare", bad, "--out", tmp_path / "out")
+    assert (result.code, result.out) == (1, "")
+    assert result.err == f"facetvec: {bad}:2: expected UTF-8, found the byte 0xff at column 5\n"
+
+
+def test_verbose_shows_where_an_error_happened(run: Run, tmp_path: Path) -> None:
+    assert "Traceback" not in run("info", tmp_path).err
+    assert "Traceback" in run("-v", "info", tmp_path).err
+
+
+def test_wrong_usage_is_exit_code_2(run: Run, garden: Path, tmp_path: Path) -> None:
+    assert run("prepare", garden).code == 2
+    assert run("prepare", garden, "--out", tmp_path, "--documents", "page").code == 2
+    assert run("nonsense").code == 2
+
+
+def test_what_is_skipped_is_named_and_counted(run: Run, garden: Path, tmp_path: Path) -> None:
+    bad = tmp_path / "bad.txt"
+    bad.write_bytes(b"bad \xff\n")
+    result = run("prepare", garden, bad, "--out", tmp_path / "out", "--min-count", "1", "--on-error", "skip")
+    assert result.code == 0
+    assert "skipped 1" in result.out
+    assert "bad.txt:1: expected UTF-8" in result.err
+
+
+def test_a_complete_store_is_kept_without_force(run: Run, garden: Path, tmp_path: Path) -> None:
+    arguments = ("prepare", garden, "--out", tmp_path / "out", "--min-count", "1")
+    assert run(*arguments).code == 0
+    assert run(*arguments).code == 1
+    assert run(*arguments, "--force").code == 0
+
+
+def test_the_demo_shows_a_store(run: Run) -> None:
+    result = run("demo")
+    assert result.code == 0
+    assert "→ " in result.out
+    assert "vocabulary" in result.out
+
+
+@pytest.fixture
+def large(tmp_path: Path) -> Path:
+    """Enough text that preparing it takes a second or two."""
+    path = tmp_path / "large.txt"
+    sentences = (
+        f"Sentence number {n} of the {n % 97}th kind says that w{n % 1009} meets w{n % 2003}.\n" for n in range(90_000)
+    )
+    path.write_text("".join(f"{sentence}\n" if n % 10 == 9 else sentence for n, sentence in enumerate(sentences)))
+    return path
+
+
+def wait_for(condition: Callable[[], bool]) -> None:
+    for _ in range(1000):
+        if condition():
+            return
+        time.sleep(0.01)
+    raise TimeoutError
+
+
+posix_only = pytest.mark.skipif(sys.platform == "win32", reason="signals of this kind are POSIX")
+
+
+@posix_only
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
+def test_a_run_that_is_killed_leaves_no_store_and_the_next_one_goes_on(
+    large: Path, tmp_path: Path, how: signal.Signals
+) -> None:
+    out = tmp_path / "out"
+    arguments = ("prepare", large, "--out", out, "--workers", "2", "--min-count", "1")
+    process = subprocess.Popen(command(*arguments), stderr=subprocess.PIPE, text=True)
+    wait_for(lambda: (out / ".work" / "piece-000000.npz").exists())
+    process.send_signal(how)
+    _, err = process.communicate(timeout=30)
+    assert process.returncode == (130 if how == signal.SIGINT else -signal.SIGKILL)
+    if how == signal.SIGINT:
+        assert "run the same command again to go on" in err
+        assert "Traceback" not in err
+    info = subprocess.run(command("info", out), capture_output=True, text=True)
+    assert info.returncode == 1
+    assert "is not complete" in info.stderr
+    again = subprocess.run(command(*arguments), capture_output=True, text=True)
+    assert again.returncode == 0
+    assert "going on with the work of a run that was stopped" in again.stderr
+    whole = subprocess.run(
+        command("prepare", large, "--out", tmp_path / "whole", "--min-count", "1"), capture_output=True
+    )
+    assert whole.returncode == 0
+    assert (out / "manifest.json").read_bytes() == (tmp_path / "whole" / "manifest.json").read_bytes()
+    Store.open(out).verify()
+
+
+@posix_only
+def test_a_full_disk_is_one_line_and_leaves_no_store(large: Path, tmp_path: Path) -> None:
+    limited = (
+        "import resource, signal, sys; signal.signal(signal.SIGXFSZ, signal.SIG_IGN);"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, 200_000));"
+        "from facetvec.cli import main; main()"
+    )
+    arguments = ["prepare", str(large), "--out", str(tmp_path / "out"), "--workers", "1"]
+    result = subprocess.run([sys.executable, "-c", limited, *arguments], capture_output=True, text=True)
+    assert result.returncode == 1
+    assert "Traceback" not in result.stderr
+    assert "what is done so far is kept" in result.stderr
+    assert subprocess.run(command("info", tmp_path / "out"), capture_output=True).returncode == 1
+
+
+@posix_only
+def test_a_second_run_on_the_same_folder_stops(large: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    arguments = ("prepare", large, "--out", out, "--workers", "1")
+    first = subprocess.Popen(command(*arguments), stdout=subprocess.DEVNULL)
+    wait_for(lambda: (out / ".work").exists())
+    second = subprocess.run(command(*arguments), capture_output=True, text=True)
+    assert second.returncode == 1
+    assert "another run is at work on this folder" in second.stderr
+    assert first.wait(timeout=60) == 0
+    Store.open(out).verify()
+
+
+def test_a_worker_whose_parent_is_gone_ends_too(large: Path, tmp_path: Path) -> None:
+    if sys.platform != "linux":
+        pytest.skip("looks into /proc")
+    process = subprocess.Popen(command("prepare", large, "--out", tmp_path / "out", "--workers", "2"))
+    wait_for(lambda: (tmp_path / "out" / ".work" / "piece-000000.npz").exists())
+    children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+    assert len(children) >= 2
+    process.kill()
+    process.wait()
+    wait_for(lambda: not any(is_running(int(child)) for child in children))
+
+
+def is_running(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
