@@ -2,7 +2,7 @@
 # make test       format, lint, types, tests: what has to pass before a change lands
 # make test-all   the long tests too
 # make test-lowest  the whole suite with the oldest dependencies that pyproject.toml allows
-# make bench      the figures of docs/performance.md
+# make bench      the figures of docs/performance.md; on a text of your own: make bench CORPUS=FILE MARKER='^#'
 # make docs       the documentation as a web site in site/
 # make format     write the code the way `make test` wants it
 
@@ -34,8 +34,8 @@ test-lowest:
 	$(subst .venv,.venv-lowest,$(BIN))/pytest
 
 bench:
-	@$(PYTHON) scripts/environment.py bench
-	$(BIN)/python -m benchmarks
+	@$(PYTHON) scripts/environment.py test
+	$(BIN)/python -m benchmarks $(if $(CORPUS),--corpus $(CORPUS)) $(if $(MARKER),--document-marker '$(MARKER)')
 
 docs:
 	@$(PYTHON) scripts/environment.py docs

@@ -1,6 +1,6 @@
 """Make `.venv` with what a make target needs; do nothing when it is there already.
 
-    python scripts/environment.py [core|test|docs|bench] [--venv DIR] [--constraints FILE]
+    python scripts/environment.py [core|test|docs] [--venv DIR] [--constraints FILE]
 
 Runs on any Python, so that one that is too old can say so in one line.
 """
@@ -10,7 +10,7 @@ import os
 import subprocess
 import sys
 
-EXTRAS = {"core": "", "test": "[dev]", "docs": "[dev,docs]", "bench": "[dev,bench]"}
+EXTRAS = {"core": "", "test": "[dev]", "docs": "[docs]"}
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 
@@ -33,7 +33,7 @@ def main() -> "str | None":
     constraints = os.path.join(ROOT, option("--constraints", os.path.join("requirements", "constraints.txt")))
     stamps = {name: os.path.join(folder, "installed-" + name) for name in EXTRAS}
     wanted = fingerprint(constraints)
-    satisfied_by = [level] if level != "core" else list(EXTRAS)
+    satisfied_by = list(EXTRAS) if level == "core" else [level]
     if any(read(stamps[name]) == wanted for name in satisfied_by):
         return None
 

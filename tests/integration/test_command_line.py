@@ -194,7 +194,7 @@ def test_a_run_that_is_killed_leaves_no_store_and_the_next_one_goes_on(
     out = tmp_path / "out"
     arguments = ("prepare", large, "--out", out, "--workers", "2", "--min-count", "1")
     process = subprocess.Popen(command(*arguments), stderr=subprocess.PIPE, text=True)
-    wait_for(lambda: (out / ".work" / "piece-000000.npz").exists())
+    wait_for(lambda: (out / ".work" / "piece-000000.safetensors").exists())
     process.send_signal(how)
     _, err = process.communicate(timeout=30)
     assert process.returncode == (130 if how == signal.SIGINT else -signal.SIGKILL)
@@ -247,7 +247,7 @@ def test_a_worker_whose_parent_is_gone_ends_too(large: Path, tmp_path: Path) -> 
     if sys.platform != "linux":
         pytest.skip("looks into /proc")
     process = subprocess.Popen(command("prepare", large, "--out", tmp_path / "out", "--workers", "2"))
-    wait_for(lambda: (tmp_path / "out" / ".work" / "piece-000000.npz").exists())
+    wait_for(lambda: (tmp_path / "out" / ".work" / "piece-000000.safetensors").exists())
     children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
     assert len(children) >= 2
     process.kill()

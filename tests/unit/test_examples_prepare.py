@@ -152,7 +152,7 @@ def test_a_damaged_piece_of_unfinished_work_is_made_again(garden: Path, garden_s
     out = tmp_path / "out"
     with pytest.raises(Interrupted):
         prepare([garden], out=out, config=EVERY_WORD, progress=StopAfter(2))
-    piece = next((out / ".work").glob("piece-*.npz"))
+    piece = next((out / ".work").glob("piece-*.safetensors"))
     piece.write_bytes(piece.read_bytes()[:-100])
     prepare([garden], out=out, config=EVERY_WORD)
     assert contents(out) == contents(garden_store.path)

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-from facetvec.progress import Step
+from facetvec.progress import Step, silent
 
 out = Console(highlight=False)
 err = Console(stderr=True, highlight=False)
@@ -49,6 +49,9 @@ def print_json(content: object) -> None:
 @contextmanager
 def progress_bar() -> Iterator[Callable[[Step], None]]:
     """Draw the steps of long work on standard error, a bar for each stage; nothing where that is no terminal."""
+    if not err.is_terminal:
+        yield silent
+        return
     columns = (
         TextColumn("{task.description:>10}"),
         BarColumn(),
@@ -58,7 +61,7 @@ def progress_bar() -> Iterator[Callable[[Step], None]]:
         TimeRemainingColumn(),
         TextColumn("[dim]{task.fields[note]}"),
     )
-    with Progress(*columns, console=err, disable=not err.is_terminal) as bar:
+    with Progress(*columns, console=err) as bar:
         tasks: dict[str, TaskID] = {}
 
         def draw(step: Step) -> None:

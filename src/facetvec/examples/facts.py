@@ -47,7 +47,7 @@ class StoreFacts:
             f"  sentences    {self.sentences:>13,}  of {self.sentences_read:,}; the others are too short or long",
             f"  words        {self.words:>13,}  {self.unknown_share:.2%} of them unknown",
             f"  vocabulary   {self.vocabulary:>13,}  {' '.join(self.frequent_words)} …",
-            f"  held out     {self.validation_sentences:>13,}  sentences, {self.validation_documents:,} whole documents",
+            f"  held out     {self.validation_sentences:>13,}  sentences, in {self.validation_documents:,} documents",
         ]
         if self.phrases:
             lines.insert(3, f"  phrases      {self.phrases:>13,}")

@@ -4,15 +4,15 @@ In: a block. Out: a piece, kept in a file of its own so that work that was stopp
 given in the order in which they occur; the merge gives them their ids for good. Runs in worker processes.
 """
 
-import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
-from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import NDArray
+from safetensors import SafetensorError
+from safetensors.numpy import load, save
 
 from facetvec.config import CorpusConfig
 from facetvec.files import atomic_write
@@ -110,12 +110,11 @@ class PieceMaker:
 
 def save_piece(piece: Piece, path: Path) -> None:
     """Write a piece, whole or not at all."""
-    lists = ("digest", "words", "skipped")
-    arrays = {field.name: getattr(piece, field.name) for field in fields(piece) if field.name not in lists}
     texts = {"digest": piece.digest, "words": "\n".join(piece.words), "skipped": "\n".join(piece.skipped)}
-    encoded = {name: np.frombuffer(text.encode("utf-8", "surrogateescape"), np.uint8) for name, text in texts.items()}
+    arrays = {name: np.frombuffer(text.encode("utf-8", "surrogateescape"), np.uint8) for name, text in texts.items()}
+    arrays |= {field.name: getattr(piece, field.name) for field in fields(piece) if field.name not in texts}
     with atomic_write(path) as file:
-        np.savez(file, allow_pickle=False, **arrays, **encoded)
+        file.write(save(arrays))
 
 
 def load_piece(path: Path) -> Piece | None:
@@ -140,9 +139,8 @@ def load_digest(path: Path) -> str | None:
 
 def _load_arrays(path: Path) -> dict[str, NDArray[Any]] | None:
     try:
-        with path.open("rb") as file, np.load(file, allow_pickle=False) as saved:
-            return {name: saved[name] for name in saved.files}
-    except (FileNotFoundError, BadZipFile, EOFError, ValueError, zlib.error):
+        return load(path.read_bytes())
+    except (FileNotFoundError, SafetensorError):
         return None
 
 

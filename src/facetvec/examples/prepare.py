@@ -7,7 +7,6 @@ comes last, so that what is not complete does not open.
 """
 
 import logging
-import os
 import shutil
 import time
 from collections import Counter
@@ -20,7 +19,7 @@ from facetvec.errors import InputError, StoreError
 from facetvec.examples.merge import merge
 from facetvec.examples.pieces import Piece, load_piece
 from facetvec.examples.store import FORMAT, MANIFEST, TOKENIZER, VERSION, WORK, Store
-from facetvec.examples.workers import Job, make_pieces
+from facetvec.examples.workers import Job, available_cores, make_pieces
 from facetvec.files import only_run_on, read_json, sha256, write_json
 from facetvec.progress import Progress, Step, silent
 from facetvec.text.blocks import Block, Skipped, read_blocks
@@ -66,7 +65,7 @@ def prepare(
 def _default_workers(sources: Sequence[Source]) -> int:
     if all(source.path for source in sources) and sum(source.size for source in sources) < SMALL:
         return 1
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return available_cores()
 
 
 class _Preparation:
@@ -126,7 +125,7 @@ class _Preparation:
         self.skipped += skipped.messages
 
     def _piece_path(self, number: int) -> Path:
-        return self.work / f"piece-{number:06d}.npz"
+        return self.work / f"piece-{number:06d}.safetensors"
 
     def _pieces(self) -> Iterator[Piece]:
         for number in range(self.num_pieces):

@@ -22,6 +22,11 @@ from facetvec.text.blocks import Block
 Job = tuple[Block, Path]
 
 
+def available_cores() -> int:
+    """Return how many cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
 def make_pieces(jobs: Iterable[Job], config: CorpusConfig, *, workers: int) -> Iterator[Job]:
     """Make the piece of each block; yield each job when it is done, in order."""
     return _in_this_process(jobs, config) if workers == 1 else _in_processes(jobs, config, workers=workers)
