@@ -14,6 +14,13 @@ if TYPE_CHECKING:
     from facetvec.examples.prepare import prepare
     from facetvec.examples.store import Store
     from facetvec.progress import Step
+    from facetvec.vectors.check import check_vectors
+    from facetvec.vectors.common import remove_common
+    from facetvec.vectors.of_store import train_word_space
+    from facetvec.vectors.reader import read_vectors
+    from facetvec.vectors.space import WordSpace
+    from facetvec.vectors.training import SkipGramSettings
+    from facetvec.vectors.writer import write_vectors
 
 _ROOMS = {
     "config": ("CorpusConfig", "corpus_config"),
@@ -23,6 +30,13 @@ _ROOMS = {
     "examples.prepare": ("prepare",),
     "examples.store": ("Store",),
     "progress": ("Step",),
+    "vectors.check": ("check_vectors",),
+    "vectors.common": ("remove_common",),
+    "vectors.of_store": ("train_word_space",),
+    "vectors.reader": ("read_vectors",),
+    "vectors.space": ("WordSpace",),
+    "vectors.training": ("SkipGramSettings",),
+    "vectors.writer": ("write_vectors",),
 }
 _ROOM_OF = {name: room for room, names in _ROOMS.items() for name in names}
 
@@ -37,11 +51,18 @@ __all__ = [
     "InputError",
     "MissingExtraError",
     "Position",
+    "SkipGramSettings",
     "Step",
     "Store",
     "StoreError",
+    "WordSpace",
+    "check_vectors",
     "corpus_config",
     "prepare",
+    "read_vectors",
+    "remove_common",
+    "train_word_space",
+    "write_vectors",
 ]
 
 

@@ -4,6 +4,7 @@ In: arguments. Out: results on standard output, all else on standard error. Exit
 wrong (one line; `-v` shows where), 2 wrong usage, 130 stopped from the keyboard.
 """
 
+import io
 import logging
 import sys
 from typing import Annotated
@@ -31,6 +32,9 @@ app.add_typer(vectors.app, name="vectors")
 
 def main() -> None:
     """Run the command line; an error of ours becomes one line and exit code 1."""
+    for stream in (sys.stdout, sys.stderr):  # a terminal that knows fewer letters than the text gets "?"
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")
     try:
         app()
     except FacetvecError as error:

@@ -14,8 +14,8 @@ from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedCo
 
 from facetvec.progress import Step, silent
 
-out = Console(highlight=False)
-err = Console(stderr=True, highlight=False)
+out = Console(highlight=False, emoji=False)
+err = Console(stderr=True, highlight=False, emoji=False)
 
 
 def set_up_logging(*, verbose: bool) -> None:
@@ -32,8 +32,8 @@ class _Handler(logging.Handler):
 
 
 def say(text: str) -> None:
-    """Print a result, its lines as they are."""
-    out.print(text, markup=False, soft_wrap=True)
+    """Print a result, as it is."""
+    sys.stdout.write(f"{text}\n")
 
 
 def note(text: str, *, style: str | None = None) -> None:
@@ -43,7 +43,7 @@ def note(text: str, *, style: str | None = None) -> None:
 
 def print_json(content: object) -> None:
     """Print an answer for programs."""
-    sys.stdout.write(json.dumps(content, ensure_ascii=False, indent=2) + "\n")
+    say(json.dumps(content, ensure_ascii=False, indent=2))
 
 
 @contextmanager

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from facetvec.cli.console import out, print_json, progress_bar
+from facetvec.cli.console import note, out, print_json, progress_bar, say
 from facetvec.errors import InputError
 
 if TYPE_CHECKING:
@@ -33,6 +33,14 @@ class OnError(StrEnum):
 
     stop = "stop"
     skip = "skip"
+
+
+class Engine(StrEnum):
+    """What trains."""
+
+    auto = "auto"
+    gensim = "gensim"
+    torch = "torch"
 
 
 VectorFile = Annotated[
@@ -73,7 +81,36 @@ def convert(
         space = space.unit()
     with progress_bar() as progress:
         write_vectors(space, target, dtype=dtype.value, progress=progress)
-    typer.echo(f"{target}: {len(space):,} words, {space.dimension} dimensions")
+    say(f"{target}: {len(space):,} words, {space.dimension} dimensions")
+
+
+@app.command()
+def train(
+    store: Annotated[Path, typer.Argument(help="A store that `facetvec prepare` made.")],
+    *,
+    target: Annotated[Path, typer.Option("--out", help="The file to write: .safetensors, .txt, .vec, also .gz.")],
+    dim: Annotated[int, typer.Option(min=1, help="Numbers in a vector; a multiple of 64 suits a GPU.")] = 256,
+    epochs: Annotated[int, typer.Option(min=1, help="How often to go through the text.")] = 5,
+    window: Annotated[int, typer.Option(min=1, help="How far away a neighbour may be.")] = 5,
+    seed: Annotated[int, typer.Option(min=0, help="Decides all that is random.")] = 0,
+    engine: Annotated[Engine, typer.Option(help="PyTorch where there is a GPU, else gensim.")] = Engine.auto,
+    device: Annotated[str, typer.Option(help="A device of PyTorch: cpu, cuda, cuda:1.")] = "auto",
+    workers: Annotated[int | None, typer.Option(min=1, help="Threads; by default one a core.")] = None,
+) -> None:
+    """Train word vectors on the text of a store, by skip-gram; they come out in unit length."""
+    from facetvec.examples.store import Store
+    from facetvec.vectors import write_vectors
+    from facetvec.vectors.of_store import train_word_space
+    from facetvec.vectors.training import SkipGramSettings
+
+    settings = SkipGramSettings(dim=dim, epochs=epochs, window=window, seed=seed)
+    opened = Store.open(store)
+    with progress_bar() as progress:
+        space = train_word_space(
+            opened, settings=settings, engine=engine.value, device=device, workers=workers, progress=progress
+        )
+        write_vectors(space, target, progress=progress)
+    say(f"{target}: {len(space):,} words, {space.dimension} dimensions")
 
 
 @app.command()
@@ -100,7 +137,7 @@ def info(source: VectorFile, *, limit: Limit = None, on_error: Skip = OnError.st
         return
     for name, fact in facts.items():
         shown = " ".join(fact) if isinstance(fact, list) else fact
-        typer.echo(f"{name.replace('_', ' '):13} {shown}")
+        say(f"{name.replace('_', ' '):13} {shown}")
 
 
 @app.command()
@@ -177,15 +214,12 @@ def _read(
     with progress_bar() as progress:
         reading = read_vectors(path, vocabulary=vocabulary, limit=limit, on_error=on_error.value, progress=progress)
     if reading.duplicates:
-        typer.echo(f"{path}: {reading.duplicates:,} repeated words, of which the first vector was kept", err=True)
+        note(f"{path}: {reading.duplicates:,} repeated words, of which the first vector was kept")
     if reading.skipped:
-        typer.echo(f"{path}: skipped {reading.skipped:,} malformed lines, the first: {reading.first_skipped}", err=True)
+        note(f"{path}: skipped {reading.skipped:,} malformed lines, the first: {reading.first_skipped}")
     if reading.missing:
         shown = " ".join(reading.missing[:_NUM_SHOWN]) + (" ..." if len(reading.missing) > _NUM_SHOWN else "")
-        typer.echo(
-            f"{path}: {len(reading.missing):,} of {len(set(vocabulary or ())):,} words have no vector: {shown}",
-            err=True,
-        )
+        note(f"{path}: {len(reading.missing):,} of {len(set(vocabulary or ())):,} words have no vector: {shown}")
     return reading
 
 
@@ -209,7 +243,7 @@ def _read_vocabulary(path: Path) -> list[str]:
 def _print_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     if not out.is_terminal:
         for row in (header, *rows):
-            typer.echo("\t".join(row))
+            say("\t".join(row))
         return
     from rich.table import Table
     from rich.text import Text
