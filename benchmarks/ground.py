@@ -31,13 +31,14 @@ def figures(corpus: Path, folder: Path, *, marker: str | None, is_quick: bool) -
     cores = available_cores()
     store = folder / "store"
     for text, workers in ((small, 1), (small, cores), (corpus, 1), (corpus, cores)):
-        yield preparing(text, store, [*flags, "--workers", str(workers)], workers=workers, goal="4 MB/s a core, < 1.5 GB")
+        processes = ["--workers", str(workers)]
+        yield preparing(text, store, [*flags, *processes], workers=workers, goal="4 MB/s a core, < 1.5 GB")
     yield opening(store)
     yield from drawing(store)
     phrases = [*flags, "--unit", "phrase", "--workers", "1"]
     yield preparing(small, folder / "phrases", phrases, workers=1, goal="0.3 MB/s a core")
     yield from drawing(folder / "phrases")
-    yield reading_vectors(gigabytes=0.2 if is_quick else 2)
+    yield from reading_vectors(gigabytes=0.2 if is_quick else 2)
     yield importing()
 
 
@@ -87,9 +88,12 @@ def drawing(path: Path) -> Iterator[Row]:
         yield Row(what, f"{speed:,.0f} examples/s, {num_padding / num_tokens:.1%} padding", "200,000/s, < 10 %")
 
 
-def reading_vectors(*, gigabytes: float) -> Row:
-    run = run_process(python("-m", "benchmarks.vectors_reading", "--gigabytes", str(gigabytes), "--row"))
-    return Row(f"read {gigabytes:g} GB of vector text for 50,000 words", run.output.strip(), "100 MB/s, < 0.5 GB")
+def reading_vectors(*, gigabytes: float) -> Iterator[Row]:
+    run = run_process(python("-m", "benchmarks.vectors_reading", "--gigabytes", str(gigabytes)))
+    for line in run.output.splitlines():
+        reader, _, figure = line.partition("  ")
+        if figure.strip():
+            yield Row(f"read vector text, {reader}", figure.strip(), "100 MB/s, < 0.5 GB")
 
 
 def importing() -> Row:

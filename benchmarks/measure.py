@@ -1,4 +1,4 @@
-"""What the measurements share: a process timed with the memory of all it starts, the machine described, made-up text."""
+"""What the measurements share: processes timed with the memory of all they start, the machine described, a text."""
 
 import os
 import platform
@@ -74,14 +74,16 @@ def machine() -> str:
     """Describe the machine in a line."""
     model = platform.processor() or platform.machine()
     if Path("/proc/cpuinfo").exists():
-        names = [line.partition(": ")[2] for line in Path("/proc/cpuinfo").read_text().splitlines() if "model name" in line]
+        names = [
+            line.partition(": ")[2] for line in Path("/proc/cpuinfo").read_text().splitlines() if "model name" in line
+        ]
         model = names[0] if names else model
     memory = psutil.virtual_memory().total / 2**30
     return f"{model}, {os.cpu_count()} cores, {memory:.0f} GiB, {platform.system()}, Python {platform.python_version()}"
 
 
 def write_made_up_text(path: Path, *, megabytes: float, seed: int = 0) -> None:
-    """Write text of made-up words with the frequencies of a language (Zipf), sentences and documents of usual lengths."""
+    """Write text of made-up words, as frequent as those of a language (Zipf), in sentences of usual lengths."""
     generator = np.random.default_rng(seed)
     syllables = [consonant + vowel for consonant in "bcdfghjklmnprstvwz" for vowel in "aeiou"]
     lengths = 1 + generator.geometric(0.45, size=200_000)

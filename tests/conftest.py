@@ -1,5 +1,10 @@
 """Small texts written for the tests, and stores made of them."""
 
+import bz2
+import gzip
+import lzma
+import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -8,6 +13,11 @@ from hypothesis import HealthCheck, settings
 from facetvec.config import CorpusConfig
 from facetvec.examples.prepare import prepare
 from facetvec.examples.store import Store
+
+if sys.version_info >= (3, 14):
+    from compression import zstd
+else:
+    from backports import zstd
 
 settings.register_profile("facetvec", deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 settings.load_profile("facetvec")
@@ -28,6 +38,12 @@ Snow fell on the mountain pass for three days without end.
 Two climbers waited in a wooden hut and melted snow for tea.
 On the fourth day the climbers crossed the pass in bright sun.
 """
+
+
+@pytest.fixture
+def compress() -> dict[str, Callable[[bytes], bytes]]:
+    """What packs bytes, by the ending of the file."""
+    return {"gz": gzip.compress, "bz2": bz2.compress, "xz": lzma.compress, "zst": zstd.compress}
 
 
 @pytest.fixture

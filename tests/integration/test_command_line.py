@@ -93,7 +93,7 @@ def test_phrases_become_a_store(run: Run, garden: Path, tmp_path: Path) -> None:
 def test_standard_input_is_read(
     run: Run, garden: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    stdin = io.TextIOWrapper(io.BufferedReader(io.BytesIO(gzip.compress(garden.read_bytes()))))  # type: ignore[arg-type]
+    stdin = io.TextIOWrapper(io.BufferedReader(io.BytesIO(gzip.compress(garden.read_bytes()))))
     monkeypatch.setattr(sys, "stdin", stdin)
     assert "11 sentences" in run("prepare", "-", "--out", tmp_path / "store", "--min-count", "1", "--workers", "1").out
 
@@ -194,7 +194,7 @@ def test_a_run_that_is_killed_leaves_no_store_and_the_next_one_goes_on(
     out = tmp_path / "out"
     arguments = ("prepare", large, "--out", out, "--workers", "2", "--min-count", "1")
     process = subprocess.Popen(command(*arguments), stderr=subprocess.PIPE, text=True)
-    wait_for(lambda: (out / ".work" / "piece-000000.safetensors").exists())
+    wait_for((out / ".work" / "piece-000000.safetensors").exists)
     process.send_signal(how)
     _, err = process.communicate(timeout=30)
     assert process.returncode == (130 if how == signal.SIGINT else -signal.SIGKILL)
@@ -235,7 +235,7 @@ def test_a_second_run_on_the_same_folder_stops(large: Path, tmp_path: Path) -> N
     out = tmp_path / "out"
     arguments = ("prepare", large, "--out", out, "--workers", "1")
     first = subprocess.Popen(command(*arguments), stdout=subprocess.DEVNULL)
-    wait_for(lambda: (out / ".work").exists())
+    wait_for((out / ".work").exists)
     second = subprocess.run(command(*arguments), capture_output=True, text=True)
     assert second.returncode == 1
     assert "another run is at work on this folder" in second.stderr
@@ -247,7 +247,7 @@ def test_a_worker_whose_parent_is_gone_ends_too(large: Path, tmp_path: Path) -> 
     if sys.platform != "linux":
         pytest.skip("looks into /proc")
     process = subprocess.Popen(command("prepare", large, "--out", tmp_path / "out", "--workers", "2"))
-    wait_for(lambda: (tmp_path / "out" / ".work" / "piece-000000.safetensors").exists())
+    wait_for((tmp_path / "out" / ".work" / "piece-000000.safetensors").exists)
     children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
     assert len(children) >= 2
     process.kill()

@@ -2,7 +2,7 @@
 
 import hashlib
 import threading
-from itertools import islice
+from itertools import islice, pairwise
 from pathlib import Path
 
 import numpy as np
@@ -55,7 +55,7 @@ def rows(padded: np.ndarray, lengths: np.ndarray) -> list[list[int]]:
 
 
 def sentence(store: Store, number: int) -> list[int]:
-    return store.tokens[store.offsets[number] : store.offsets[number + 1]].tolist()
+    return list(map(int, store.tokens[store.offsets[number] : store.offsets[number + 1]]))
 
 
 def targets_of_sentence(store: Store, number: int) -> list[int]:
@@ -178,7 +178,7 @@ def test_an_epoch_draws_every_example_at_most_once_and_leaves_less_than_a_batch(
 def test_epochs_and_seeds_have_orders_of_their_own(store: Store) -> None:
     def order(seed: int, epoch: int) -> list[int]:
         batches = Batches(store, batch_size=8, seed=seed)
-        return np.concatenate([batch.example_ids_B for batch in every_batch(batches, epoch)]).tolist()
+        return [int(number) for batch in every_batch(batches, epoch) for number in batch.example_ids_B]
 
     assert order(0, 0) == order(0, 0)
     assert len({tuple(order(seed, epoch)) for seed in (0, 1, -1) for epoch in (0, 1, 2)}) == 9
@@ -222,7 +222,7 @@ def test_batches_need_little_padding(store: Store) -> None:
 
 def test_the_batches_of_a_stretch_do_not_grow_longer_one_by_one(store: Store) -> None:
     lengths = [int(batch.lengths_B.max()) for batch in every_batch(Batches(store, batch_size=8))]
-    assert sum(later < earlier for earlier, later in zip(lengths, lengths[1:], strict=False)) > len(lengths) / 4
+    assert sum(later < earlier for earlier, later in pairwise(lengths)) > len(lengths) / 4
 
 
 def test_a_stream_gives_the_batches_in_order_and_can_start_anywhere(store: Store) -> None:
@@ -254,18 +254,13 @@ def test_a_batch_larger_than_the_corpus_is_all_of_it(garden_store: Store) -> Non
     assert (len(batches), len(batches.draw(Position()).lengths_B)) == (1, 10)
 
 
-@pytest.mark.parametrize(
-    "settings",
-    [
-        {"batch_size": 0},
-        {"batch_size": 4, "rank": 1},
-        {"batch_size": 1, "world_size": 2},
-        {"batch_size": 4, "rank": -1},
-    ],
-)
-def test_a_share_that_cannot_be_is_an_error(garden_store: Store, settings: dict[str, int]) -> None:
+@pytest.mark.parametrize(("batch_size", "rank", "world_size"), [(0, 0, 1), (4, 1, 1), (1, 0, 2), (4, -1, 1)])
+def test_a_share_that_cannot_be_is_an_error(garden_store: Store, batch_size: int, rank: int, world_size: int) -> None:
     with pytest.raises(ConfigError, match="expected 0 <= rank < world_size <= batch_size"):
-        Batches(garden_store, **settings)
+        Batches(garden_store, batch_size=batch_size, rank=rank, world_size=world_size)
+
+
+def test_no_targets_at_all_is_an_error(garden_store: Store) -> None:
     with pytest.raises(ConfigError, match="max_targets must be at least 1"):
         Batches(garden_store, batch_size=2, max_targets=0)
 

@@ -124,11 +124,14 @@ def test_a_run_that_was_stopped_goes_on_where_it_was(
         prepare([garden], out=out, config=EVERY_WORD, progress=StopAfter(4))
     with pytest.raises(StoreError, match="is not complete; run `facetvec prepare` again"):
         Store.open(out)
-    made = []
+    made: list[int] = []
     make = pieces.PieceMaker.make
-    monkeypatch.setattr(
-        pieces.PieceMaker, "make", lambda self, block: made.append(block.first_line) or make(self, block)
-    )
+
+    def noted_make(self: pieces.PieceMaker, block: blocks.Block) -> pieces.Piece:
+        made.append(block.first_line)
+        return make(self, block)
+
+    monkeypatch.setattr(pieces.PieceMaker, "make", noted_make)
     prepare([garden], out=out, config=EVERY_WORD)
     assert made
     assert min(made) > 4  # the first pieces were not made again

@@ -8,11 +8,20 @@ import logging
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from enum import StrEnum
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from facetvec.progress import Step, silent
+
+
+class OnError(StrEnum):
+    """What to do about bad input."""
+
+    stop = "stop"
+    skip = "skip"
+
 
 out = Console(highlight=False, emoji=False)
 err = Console(stderr=True, highlight=False, emoji=False)

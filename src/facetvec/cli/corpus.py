@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from facetvec.cli.console import note, print_json, progress_bar, say
+from facetvec.cli.console import OnError, note, print_json, progress_bar, say
 from facetvec.config import corpus_config
 
 
@@ -41,13 +41,6 @@ class Boundary(StrEnum):
     blank = "blank"
     line = "line"
     file = "file"
-
-
-class OnError(StrEnum):
-    """What to do about bad input."""
-
-    stop = "stop"
-    skip = "skip"
 
 
 def prepare(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from facetvec.cli.console import note, out, print_json, progress_bar, say
+from facetvec.cli.console import OnError, note, out, print_json, progress_bar, say
 from facetvec.errors import InputError
 
 if TYPE_CHECKING:
@@ -26,13 +26,6 @@ class Number(StrEnum):
 
     float32 = "float32"
     float16 = "float16"
-
-
-class OnError(StrEnum):
-    """What to do about malformed lines."""
-
-    stop = "stop"
-    skip = "skip"
 
 
 class Engine(StrEnum):
