@@ -68,4 +68,5 @@ def read(path: str) -> str:
         return file.read()
 
 
-sys.exit(main())
+if __name__ == "__main__":
+    sys.exit(main())

@@ -12,10 +12,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from facetvec.cli import main
 from facetvec.examples.store import Store
+from facetvec.vectors import read_vectors
 
 
 @dataclass
@@ -157,6 +159,25 @@ def test_a_complete_store_is_kept_without_force(run: Run, garden: Path, tmp_path
     assert run(*arguments, "--force").code == 0
 
 
+@pytest.mark.parametrize("engine", ["gensim", "torch"])
+def test_word_vectors_are_trained_on_a_store(run: Run, garden: Path, tmp_path: Path, engine: str) -> None:
+    pytest.importorskip(engine)
+    out = tmp_path / "vectors.safetensors"
+    run("prepare", garden, "--out", tmp_path / "store", "--min-count", "1")
+    flags = ("--dim", "16", "--epochs", "2", "--engine", engine, "--workers", "1", "--seed", "5")
+    trained = run("vectors", "train", tmp_path / "store", "--out", out, *flags)
+    assert (trained.code, trained.out) == (0, f"{out}: 85 words, 16 dimensions\n")
+    first = out.read_bytes()
+    run("vectors", "train", tmp_path / "store", "--out", out, *flags)
+    assert out.read_bytes() == first
+    space = read_vectors(out).space
+    assert np.allclose(np.linalg.norm(space.vectors_VD, axis=1), 1, atol=1e-5)
+    store = Store.open(tmp_path / "store")
+    assert "yes" not in space.words  # it stands in no sentence of the store
+    assert space.counts is not None
+    assert np.array_equal([store.counts[store.words.index(word)] for word in space.words], space.counts)
+
+
 def test_the_demo_shows_a_store(run: Run) -> None:
     result = run("demo")
     assert result.code == 0
@@ -169,17 +190,17 @@ def large(tmp_path: Path) -> Path:
     """Enough text that preparing it takes a second or two."""
     path = tmp_path / "large.txt"
     sentences = (
-        f"Sentence number {n} of the {n % 97}th kind says that w{n % 1009} meets w{n % 2003}.\n" for n in range(90_000)
+        f"Sentence number {n} of the {n % 97}th kind says that w{n % 1009} meets w{n % 2003}.\n" for n in range(150_000)
     )
     path.write_text("".join(f"{sentence}\n" if n % 10 == 9 else sentence for n, sentence in enumerate(sentences)))
     return path
 
 
 def wait_for(condition: Callable[[], bool]) -> None:
-    for _ in range(1000):
+    for _ in range(10_000):
         if condition():
             return
-        time.sleep(0.01)
+        time.sleep(0.001)
     raise TimeoutError
 
 

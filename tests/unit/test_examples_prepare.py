@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+import time
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -317,3 +318,13 @@ class TestDamage:
             Store.open(tmp_path / "gone")
         with pytest.raises(StoreError, match="holds no store"):
             Store.open(tmp_path)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("unit", ["w ", "word. ", "x", "é", "'", ".", "a-", "(", "1,"])
+def test_a_line_of_a_hundred_megabytes_is_read_in_bounded_time(tmp_path: Path, unit: str) -> None:
+    path = tmp_path / "line.txt"
+    path.write_text("A first sentence of several words stands here.\n" + unit * (100_000_000 // len(unit.encode())))
+    start = time.perf_counter()
+    prepare([path], out=tmp_path / "out", config=CorpusConfig(min_count=1, max_vocabulary=1000), workers=1)
+    assert time.perf_counter() - start < 300  # a hundred times what it takes where time grows with length alone

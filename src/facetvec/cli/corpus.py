@@ -75,6 +75,7 @@ def prepare(
     tokenizer: Annotated[Path | None, typer.Option(help="A tokenizer.json whose vocabulary to keep.")] = None,
     max_vocabulary: Annotated[int | None, typer.Option(help="Keep at most so many words.")] = None,
     min_count: Annotated[int | None, typer.Option(help="Keep words that occur so often.")] = None,
+    min_phrase_count: Annotated[int | None, typer.Option(help="Keep phrases that occur so often.")] = None,
     on_error: Annotated[OnError | None, typer.Option(help="Stop at bad input, or skip and count it.")] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace a complete store.")] = False,
 ) -> None:
@@ -84,7 +85,7 @@ def prepare(
     flags: dict[str, Any] = {
         "unit": unit, "format": format, "field": field, "documents": documents, "wrapped": wrapped,
         "segmenter": segmenter, "tagger": tagger, "max_vocabulary": max_vocabulary, "min_count": min_count,
-        "on_error": on_error,
+        "min_phrase_count": min_phrase_count, "on_error": on_error,
     }  # fmt: skip
     if document_marker is not None:
         flags |= {"documents": "marker", "document_marker": document_marker}
