@@ -39,7 +39,7 @@ bench:
 
 docs:
 	@$(PYTHON) scripts/environment.py docs
-	$(BIN)/mkdocs build --strict
+	$(BIN)/zensical build --strict --clean
 
 format:
 	@$(PYTHON) scripts/environment.py test

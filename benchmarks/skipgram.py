@@ -1,10 +1,9 @@
-"""Trains word vectors with both engines on prepared arrays; prints speed, memory and the word-similarity scores.
+"""Trains word vectors with both engines on a store; prints speed, memory and the word-similarity scores.
 
-    python benchmarks/skipgram.py --store FOLDER --dims 256,300 --epochs 5 [--data FOLDER] [--out FOLDER]
+    python -m benchmarks.skipgram --store FOLDER --dims 256,300 --epochs 5 [--data FOLDER] [--out FOLDER]
 
-In: a folder of tokens.npy, offsets.npy, counts.npy and words.txt (a word a line, in the order of the ids), and a folder
-of word-similarity tests (*.txt: two words and a score a line). Out: a line for every combination of the comma-separated
-settings; vectors as float16 in files of at most 15 MB. Needs numpy and torch; gensim for `--engines gensim`.
+In: a store, and a folder of word-similarity tests (*.txt: two words and a score a line). Out: a line for every
+combination of the comma-separated settings; vectors as float16 in files of at most 15 MB.
 `--profile` shows where the time of the first combination goes, on two million tokens.
 """
 
@@ -20,6 +19,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from facetvec.examples.store import Store
 from facetvec.vectors.skipgram import keep_probabilities, make_plan
 from facetvec.vectors.training import SkipGramSettings, choose_device, train_vectors
 
@@ -32,16 +32,14 @@ class Stream:
     """The arrays of a prepared text."""
 
     def __init__(self, folder: Path, *, max_tokens: int | None) -> None:
-        self.token_ids = np.load(folder / "tokens.npy", mmap_mode="r")
-        self.offsets = np.load(folder / "offsets.npy")
-        self.counts = np.load(folder / "counts.npy")
-        words = (folder / "words.txt").read_text(encoding="utf-8").split("\n")[: len(self.counts)]
+        store = Store.open(folder)
+        self.token_ids, self.offsets, self.counts = store.tokens, store.offsets, store.counts
         if max_tokens is not None:
             self.offsets = self.offsets[: np.searchsorted(self.offsets, max_tokens, side="right")]
             self.token_ids = self.token_ids[: self.offsets[-1]]
             self.counts = np.bincount(self.token_ids, minlength=len(self.counts))
 
-        self.id_of = {word: i for i, word in enumerate(words)}
+        self.id_of = {word: i for i, word in enumerate(store.words)}
 
     def train(self, settings: SkipGramSettings, *, engine: str, options: argparse.Namespace) -> NDArray[np.float32]:
         return train_vectors(
