@@ -1,1 +1,1 @@
-"""text."""
+"""Raw text: sources → blocks → documents → sentences and noun phrases."""
