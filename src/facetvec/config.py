@@ -10,12 +10,15 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, Self, cast, get_args, get_origin, get_type_hints
+from typing import Any, Literal, Self, TypeVar, cast, get_args, get_origin, get_type_hints
 
 from facetvec.errors import ConfigError, InputError
 
 Format = Literal["auto", "text", "jsonl", "csv", "tsv", "parquet"]
 Boundary = Literal["blank", "line", "file", "marker"]
+
+
+BUDGETS = frozenset({"epochs", "steps", "minutes"})
 
 
 class Checked:
@@ -90,18 +93,103 @@ class CorpusConfig(Checked):
                 raise ConfigError(f"document_marker is not a regular expression: {error}") from error
 
 
-PROFILES: dict[str, dict[str, Any]] = {
-    "fast": {},
-    "paper": {"segmenter": "spacy", "tokens": "spacy", "min_count": 100, "max_vocabulary": None},
-}
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrainingConfig(Checked):
+    """How a model learns.
+
+    Exactly one of `epochs`, `steps` and `minutes` is the budget; what is a share below is a share of it. `penalty` is
+    λ; it rises from 0 over the share `penalty_warmup`, which facets of norm 1 need: far from all words they would get
+    no gradient. `own_words` is the weight of the input's own words among its targets.
+    """
+
+    epochs: float | None = 3
+    steps: int | None = None
+    minutes: float | None = None
+    batch_size: int = 256
+    optimizer: Literal["adamw", "sgd"] = "adamw"
+    learning_rate: float = 1e-3
+    schedule: Literal["linear", "plateau"] = "linear"
+    warmup: float = 0.03
+    weight_decay: float = 0.01
+    clip: float = 1.0
+    solver: Literal["descent", "rmsprop", "kmeans"] = "descent"
+    rounds: int = 5
+    penalty: float = 0.4
+    penalty_warmup: float = 0.02
+    unit_facets: bool = True
+    negatives: Literal["rotation", "batch"] = "batch"
+    num_negatives: int = 1
+    own_words: float = 0.0
+    max_targets: int = 30
+    precision: Literal["auto", "float32", "bf16"] = "auto"
+    validations: int = 20
+    patience: int | None = None
+    checkpoint_minutes: float = 5.0
+    seed: int = 0
+
+    def check(self) -> None:
+        """Check ranges and what must go together."""
+        given = [name for name in sorted(BUDGETS) if getattr(self, name) is not None]
+        if len(given) != 1:
+            raise ConfigError(f"expected one of epochs, steps and minutes, found {' and '.join(given) or 'none'}")
+        _above_zero(self, given[0])
+        for name in ("batch_size", "rounds", "num_negatives", "max_targets", "validations"):
+            _at_least(self, name, 1)
+        for name in ("learning_rate", "clip", "checkpoint_minutes"):
+            _above_zero(self, name)
+        for name in ("weight_decay", "penalty", "own_words", "seed"):
+            _at_least(self, name, 0)
+        for name in ("warmup", "penalty_warmup"):
+            if not 0 <= getattr(self, name) < 1:
+                raise ConfigError(f"{name} must be at least 0 and below 1, found {getattr(self, name)}")
+        if self.patience is not None:
+            _at_least(self, "patience", 1)
+        if self.batch_size < 2:
+            raise ConfigError("batch_size must be at least 2: the negatives of a text are other texts of its batch")
+
+
+PROFILES: dict[str, dict[str, dict[str, Any]]] = {
+    "fast": {"corpus": {}, "training": {}},
+    "paper": {
+        "corpus": {"segmenter": "spacy", "tokens": "spacy", "min_count": 100, "max_vocabulary": None},
+        "training": {
+            "epochs": 2, "batch_size": 200, "optimizer": "sgd", "learning_rate": 1.0, "schedule": "plateau",
+            "warmup": 0, "weight_decay": 1e-6, "clip": 10, "solver": "rmsprop", "rounds": 60, "penalty_warmup": 0,
+            "unit_facets": False, "negatives": "rotation",
+        },
+    },
+}  # fmt: skip
+
+Settings = TypeVar("Settings", bound=Checked)
 
 
 def corpus_config(profile: str, *, file: Path | None = None, flags: Mapping[str, Any] | None = None) -> CorpusConfig:
     """Return the settings of a profile, changed by the `[corpus]` table of a TOML file, changed by flags."""
+    return _settings(CorpusConfig, "corpus", profile, file=file, flags=flags)
+
+
+def training_config(
+    profile: str, *, file: Path | None = None, flags: Mapping[str, Any] | None = None
+) -> TrainingConfig:
+    """Return the settings of a profile, changed by the `[training]` table of a TOML file, changed by flags.
+
+    A budget takes the place of the budgets that stand below it.
+    """
+    return _settings(TrainingConfig, "training", profile, file=file, flags=flags)
+
+
+def _settings(
+    kind: type[Settings], name: str, profile: str, *, file: Path | None, flags: Mapping[str, Any] | None
+) -> Settings:
+    """Return settings of a kind: those of the profile < the table `name` of a TOML file < flags."""
     if profile not in PROFILES:
         raise ConfigError(f"unknown profile {profile!r}; there are {', '.join(PROFILES)}")
-    table = dict(read_toml(file).get("corpus", {})) if file else {}
-    return CorpusConfig.from_table(PROFILES[profile] | table | dict(flags or {}))
+    settings: dict[str, Any] = {}
+    for table in (PROFILES[profile][name], read_toml(file).get(name, {}) if file else {}, flags or {}):
+        if kind is TrainingConfig and not BUDGETS.isdisjoint(table):
+            settings |= dict.fromkeys(BUDGETS)
+        settings |= table
+    return kind.from_table(settings)
 
 
 def read_toml(path: Path) -> dict[str, Any]:
@@ -117,6 +205,11 @@ def read_toml(path: Path) -> dict[str, Any]:
 def _at_least(config: Checked, name: str, bound: int) -> None:
     if getattr(config, name) < bound:
         raise ConfigError(f"{name} must be at least {bound}, found {getattr(config, name)}")
+
+
+def _above_zero(config: Checked, name: str) -> None:
+    if not getattr(config, name) > 0:
+        raise ConfigError(f"{name} must be above 0, found {getattr(config, name)}")
 
 
 def _check(name: str, value: object, kind: Any) -> None:

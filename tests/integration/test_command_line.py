@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from facetvec.checkpoint import ModelFolder
 from facetvec.cli import main
 from facetvec.examples.store import Store
 from facetvec.vectors import read_vectors
@@ -178,6 +179,54 @@ def test_word_vectors_are_trained_on_a_store(run: Run, garden: Path, tmp_path: P
     assert np.array_equal([store.counts[store.words.index(word)] for word in space.words], space.counts)
 
 
+@pytest.fixture
+def training(garden: Path, tmp_path: Path) -> list[str | Path]:
+    """The one line that makes a model of the garden, in a few small steps."""
+    pytest.importorskip("torch")
+    settings = tmp_path / "small.toml"
+    settings.write_text(
+        "[corpus]\nmin_count = 1\n"
+        "[model]\nencoder_layers = 1\ndecoder_layers = 1\n"
+        '[training]\nbatch_size = 4\nvalidations = 2\nprecision = "float32"\n'
+    )
+    flags = "--steps 6 --facets 2 --dim 16 --device cpu --workers 1"
+    return ["train", garden, "--config", settings, *flags.split()]
+
+
+def test_one_line_turns_a_text_file_into_a_model_folder(run: Run, training: list[str | Path], tmp_path: Path) -> None:
+    result = run(*training, "--out", tmp_path / "model")
+    assert (result.code, result.out) == (0, f"{tmp_path / 'model'}: 2 facets of 16 dimensions, 6 steps\n")
+    assert "training begins on cpu in float32: 6 examples, 89 words" in result.err
+    model = ModelFolder.open(tmp_path / "model")
+    assert model.config["facts"]["steps"] == 6
+    assert (model.config["model"]["num_facets"], model.config["model"]["heads"]) == (2, 1)
+    assert model.space().dimension == 16
+    log = (tmp_path / "model" / ".run" / "log.jsonl").read_text().splitlines()
+    kinds = [json.loads(line)["event"] for line in log]
+    assert (kinds[0], kinds[-1], kinds.count("validated")) == ("planned", "finished", 2)
+
+
+def test_the_same_line_goes_on_with_a_run_and_force_starts_anew(
+    run: Run, training: list[str | Path], tmp_path: Path
+) -> None:
+    out = ("--out", tmp_path / "model")
+    run(*training, *out)
+    weights = (tmp_path / "model" / "model.safetensors").read_bytes()
+    longer = run(*training, *out, "--steps", "8")
+    assert "training goes on" in longer.err
+    assert "8 steps" in longer.out
+    refused = run(*training, *out, "--learning-rate", "0.5")
+    assert (refused.code, "other learning_rate; --force starts anew" in refused.err) == (1, True)
+    assert "training begins" in run(*training, *out, "--force").err
+    assert (tmp_path / "model" / "model.safetensors").read_bytes() == weights
+
+
+@pytest.mark.parametrize("time", ["40", "m", "-3m", "4x"])
+def test_a_time_that_is_none_is_said(run: Run, training: list[str | Path], tmp_path: Path, time: str) -> None:
+    result = run(*training, "--out", tmp_path / "model", f"--time={time}")
+    assert (result.code, f"expected a time such as 90s, 40m or 8h, found '{time}'" in result.err) == (1, True)
+
+
 def test_the_demo_shows_a_store(run: Run) -> None:
     result = run("demo")
     assert result.code == 0
@@ -187,10 +236,10 @@ def test_the_demo_shows_a_store(run: Run) -> None:
 
 @pytest.fixture
 def large(tmp_path: Path) -> Path:
-    """Enough text that preparing it takes a second or two."""
+    """Enough text that preparing it takes two seconds: time to stop it in between."""
     path = tmp_path / "large.txt"
     sentences = (
-        f"Sentence number {n} of the {n % 97}th kind says that w{n % 1009} meets w{n % 2003}.\n" for n in range(150_000)
+        f"Sentence number {n} of the {n % 97}th kind says that w{n % 1009} meets w{n % 2003}.\n" for n in range(250_000)
     )
     path.write_text("".join(f"{sentence}\n" if n % 10 == 9 else sentence for n, sentence in enumerate(sentences)))
     return path

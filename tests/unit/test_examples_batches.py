@@ -238,7 +238,7 @@ def test_the_thread_of_a_stream_ends_with_it(store: Store) -> None:
     stream = Batches(store, batch_size=32).stream(ahead=2)
     next(stream)
     assert "facetvec-batches" in {thread.name for thread in threading.enumerate()}
-    stream.close()  # type: ignore[attr-defined]
+    stream.close()
     assert "facetvec-batches" not in {thread.name for thread in threading.enumerate()}
 
 

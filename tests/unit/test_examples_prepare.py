@@ -216,6 +216,15 @@ def test_a_vocabulary_can_be_kept(garden: Path, garden_store: Store, tmp_path: P
     assert store.text(store.tokens) == "the gardener and the <unk> <unk> roses in the harbour ."
 
 
+@pytest.mark.parametrize("settings", [{"lower": False}, {"tokens": "blanks", "segmenter": "line"}])
+def test_a_tokenizer_that_cuts_otherwise_is_refused(
+    garden: Path, garden_store: Store, tmp_path: Path, settings: dict[str, object]
+) -> None:
+    config = CorpusConfig.from_table({"min_count": 1} | settings)
+    with pytest.raises(InputError, match=r"tokenizer\.json: it cuts words otherwise than this run does"):
+        prepare([garden], out=tmp_path / "out", config=config, tokenizer=garden_store.path / "tokenizer.json")
+
+
 def test_a_large_vocabulary_takes_wider_ids(tmp_path: Path) -> None:
     lines = [" ".join(f"word{number + shift}" for shift in range(10)) + "\n" for number in range(0, 70_000, 10)]
     (tmp_path / "a.txt").write_text("".join(lines))

@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from facetvec.cli import corpus, vectors
+from facetvec.cli import corpus, train, vectors
 from facetvec.cli.console import note, say, set_up_logging
 from facetvec.errors import FacetvecError
 
@@ -26,6 +26,7 @@ app = typer.Typer(
 )
 app.command()(corpus.prepare)
 app.command()(corpus.info)
+app.command()(train.train)
 app.command()(corpus.demo)
 app.add_typer(vectors.app, name="vectors")
 

@@ -8,7 +8,7 @@ its share.
 
 import queue
 import threading
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal, TypeVar
@@ -72,13 +72,18 @@ class Batches:
         """How many batches an epoch has."""
         return len(self.example_ids) // self.batch_size
 
+    @property
+    def max_length(self) -> int:
+        """The longest input, its `<eos>` counted."""
+        return int(self._lengths.max()) + 1
+
     def draw(self, position: Position) -> Batch:
         """Draw one batch, or the share of it that is this process's."""
         stretch, number = divmod(position.batch, STRETCH)
         examples = self._stretch(position.epoch, stretch)[number]
         return self._drawer.draw(examples[self.rank :: self.world_size], key=self._key(position.epoch, "targets"))
 
-    def stream(self, start: Position = Position(), *, ahead: int = 8) -> Iterator[tuple[Position, Batch]]:
+    def stream(self, start: Position = Position(), *, ahead: int = 8) -> Generator[tuple[Position, Batch], None, None]:
         """Draw batch after batch, epoch after epoch, without end; a thread of its own keeps `ahead` of the reader."""
         return _in_thread(self._from(start), ahead=ahead)
 
@@ -119,7 +124,7 @@ def _of_split(store: Store, drawer: Drawer, split: Split) -> NDArray[np.int64]:
     return np.flatnonzero(drawer.has_targets() & np.repeat(is_wanted, np.diff(boundaries)))
 
 
-def _in_thread(items: Iterator[tuple[Position, Batch]], *, ahead: int) -> Iterator[tuple[Position, Batch]]:
+def _in_thread(items: Iterator[tuple[Position, Batch]], *, ahead: int) -> Generator[tuple[Position, Batch], None, None]:
     """Let a thread run through `items`, at most `ahead` of who takes them; it ends when the taker does."""
     waiting: queue.Queue[tuple[Position, Batch] | BaseException] = queue.Queue(ahead)
     is_over = threading.Event()

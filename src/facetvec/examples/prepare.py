@@ -14,6 +14,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from tokenizers import Tokenizer
+
 from facetvec.config import CorpusConfig
 from facetvec.errors import InputError, StoreError
 from facetvec.examples.merge import merge
@@ -141,11 +143,17 @@ class _Preparation:
             if not words:
                 found = f"{len(counts)} distinct words, none {config.min_count} times; try a lower --min-count"
                 raise InputError(f"found {found}", path=", ".join(map(str, self.sources[:3])))
-            tokenizer = build_tokenizer(words, lower=config.lower, pretokenized=config.tokens != "words")
+            tokenizer = self._tokenizer(words)
         else:
             tokenizer = load_tokenizer(fixed)
+            if tokenizer.to_str() != self._tokenizer(words_of(tokenizer)[FIRST_WORD_ID:]).to_str():
+                advice = "say --cased or --pretokenized if its store was prepared so"
+                raise InputError(f"it cuts words otherwise than this run does; {advice}", path=fixed)
         (self.work / TOKENIZER).write_text(tokenizer.to_str(pretty=True), encoding="utf-8")
         return words_of(tokenizer)
+
+    def _tokenizer(self, words: Sequence[str]) -> Tokenizer:
+        return build_tokenizer(words, lower=self.config.lower, pretokenized=self.config.tokens != "words")
 
     def _complete(self, totals: Counter[str]) -> None:
         """Move the finished files to their place, the manifest last."""

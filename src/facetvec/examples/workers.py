@@ -52,8 +52,9 @@ def _in_processes(jobs: Iterable[Job], config: CorpusConfig, *, workers: int) ->
         while waiting:
             yield _next_done(waiting)
     except BrokenProcessPool as error:
-        advice = "run the command again to go on, with fewer --workers if memory was short"
-        raise FacetvecError(f"a worker process died; {advice}") from error
+        advice = "run it again to go on, with fewer workers if memory was short"
+        script = "a script of yours must call this under: if __name__ == '__main__'"
+        raise FacetvecError(f"a worker process died: {advice}; {script}") from error
     finally:
         pool.shutdown(cancel_futures=True)
 

@@ -1,0 +1,1 @@
+"""The network that turns texts into facets: encoder and facet decoder."""
