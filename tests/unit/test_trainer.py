@@ -101,10 +101,10 @@ def test_a_run_learns_to_tell_own_targets_from_others(store: Store, space: WordS
     first, last = validations[0], validations[-1]
     assert isinstance(first, Validated)
     assert isinstance(last, Validated)
-    assert last.loss < first.loss
-    assert last.own_error < 0.45  # a topic's direction explains most of its words
-    assert last.other_error > 0.5  # a third of them are of the same topic
-    assert last.facet_norm == pytest.approx(1, abs=1e-4)
+    assert last.figures.loss < first.figures.loss
+    assert last.figures.own_error < 0.45  # a topic's direction explains most of its words
+    assert last.figures.other_error > 0.5  # a third of them are of the same topic
+    assert last.figures.facet_norm == pytest.approx(1, abs=1e-4)
 
 
 def test_events_tell_the_plan_the_steps_validations_and_the_end(store: Store, space: WordSpace, tmp_path: Path) -> None:
@@ -210,7 +210,7 @@ def test_the_best_weights_by_validation_are_kept(store: Store, space: WordSpace,
     for event in run.events():
         if isinstance(event, Validated) and event.is_best:
             kept = {name: weight.clone() for name, weight in last_weights(run).items()}
-            best = event.loss
+            best = event.figures.loss
     assert_equal(run.weights(), kept)
     assert run.best is not None
     assert run.best["loss"] == best
@@ -368,6 +368,7 @@ def test_a_budget_takes_the_place_of_the_one_below_it(tmp_path: Path) -> None:
 
 def test_the_golden_losses_of_a_short_run(store: Store, space: WordSpace, tmp_path: Path) -> None:
     run = make_run(store, space, tmp_path, steps=50, seed=11, validations=5, learning_rate=5e-3)
-    found = [(event.own_error, event.other_error) for event in run.events() if isinstance(event, Validated)]
+    figures = [event.figures for event in run.events() if isinstance(event, Validated)]
+    found = [(figure.own_error, figure.other_error) for figure in figures]
     golden = [(0.9461, 0.9672), (0.8600, 0.9542), (0.8304, 0.9803), (0.8215, 0.9816), (0.8200, 0.9815)]
     assert np.array(found) == pytest.approx(np.array(golden), abs=1e-3)

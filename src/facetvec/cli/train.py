@@ -174,8 +174,9 @@ def _draw(event: "Event", run: "Run", progress: Progress) -> None:
         done, total = (event.step, run.budget.num_steps) if in_steps else (run.seconds, run.budget.seconds)
         progress(Step(stage="training", done=done, total=total, unit="steps" if in_steps else "s", note=said))
     elif isinstance(event, Validated):
+        found = event.figures
         note(
-            f"step {event.step:,}: validation {event.loss:.4f}{' (best)' if event.is_best else ''}, "
-            f"own {event.own_error:.3f}, others {event.other_error:.3f}, {event.coefficients_a_word:.2f} a word, "
-            f"{event.used_facets:.0%} of facets used, norm {event.facet_norm:.1f}, cosine {event.facet_cosine:.2f}"
+            f"step {event.step:,}: validation {found.loss:.4f}{' (best)' if event.is_best else ''}, "
+            f"own {found.own_error:.3f}, others {found.other_error:.3f}, {found.coefficients_a_word:.2f} a word, "
+            f"{found.used_facets:.0%} of facets used, norm {found.facet_norm:.1f}, cosine {found.facet_cosine:.2f}"
         )

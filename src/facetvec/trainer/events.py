@@ -49,8 +49,8 @@ class Stepped(Event):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Validated(Event):
-    """How the model does on the held-out documents.
+class Validation:
+    """How a network does on the held-out documents.
 
     `coefficients_a_word` is the mean sum of coefficients of a target word, `used_facets` the share of facets with any
     coefficient in their text; `facet_norm` and `facet_cosine` (among the facets of a text) are the first to go wrong.
@@ -63,6 +63,13 @@ class Validated(Event):
     used_facets: float
     facet_norm: float
     facet_cosine: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Validated(Event):
+    """The network was tried on the held-out documents."""
+
+    figures: Validation
     is_best: bool
 
 

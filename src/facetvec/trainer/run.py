@@ -157,7 +157,7 @@ class Run:
             self.best_weights = _on_cpu(self.learner.network.state_dict())
         self.num_worse = 0 if is_best else self.num_worse + 1
         self.num_plateaus += not is_best
-        return Validated(step=self.step, is_best=is_best, **asdict(found))
+        return Validated(step=self.step, figures=found, is_best=is_best)
 
     def _plan(self, *, is_resumed: bool) -> Planned:
         """Measure a few steps on a copy of the weights, and say what is to come."""

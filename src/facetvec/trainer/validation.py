@@ -4,29 +4,16 @@ In: a learner and the held-out examples of its store. Out: means over target wor
 in one order with fixed negatives, so that two validations can be compared.
 """
 
-from dataclasses import dataclass, fields
+from dataclasses import fields
 
 import torch
 from torch import Tensor
 from torch.nn import functional
 
 from facetvec.examples.batches import Batches, Position
+from facetvec.trainer.events import Validation
 from facetvec.trainer.feed import Feed
 from facetvec.trainer.learner import Learner
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Validation:
-    """The figures of `Validated` events, whose description says what they are."""
-
-    loss: float
-    own_error: float
-    other_error: float
-    coefficients_a_word: float
-    used_facets: float
-    facet_norm: float
-    facet_cosine: float
-
 
 _NAMES = [field.name for field in fields(Validation)]
 

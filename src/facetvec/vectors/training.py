@@ -17,6 +17,7 @@ from facetvec.config import Checked
 from facetvec.errors import ConfigError, InputError
 from facetvec.files import import_extra
 from facetvec.progress import Progress, silent
+from facetvec.vectors.space import unit_rows
 
 if TYPE_CHECKING:
     import torch
@@ -134,13 +135,6 @@ def sentence_blocks(offsets: NDArray[np.int64], *, size: int, epochs: int) -> It
             last = max(int(np.searchsorted(offsets, offsets[first] + size, side="right")) - 1, first + 1)
             yield first, last
             first = last
-
-
-def unit_rows(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Scale each row to length 1; rows of zeros stay."""
-    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-    unit: NDArray[np.float32] = np.divide(vectors, np.where(lengths > 0, lengths, 1), dtype=np.float32)
-    return unit
 
 
 def _is_installed(package: str) -> bool:
