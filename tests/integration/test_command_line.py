@@ -221,6 +221,29 @@ def test_the_same_line_goes_on_with_a_run_and_force_starts_anew(
     assert (tmp_path / "model" / "model.safetensors").read_bytes() == weights
 
 
+def test_a_store_and_vectors_that_are_there_are_used(
+    run: Run, garden: Path, training: list[str | Path], tmp_path: Path
+) -> None:
+    store, vectors = tmp_path / "store", tmp_path / "vectors.txt"
+    run("prepare", garden, "--out", store, "--min-count", "1")
+    vectors.write_text("roses 1 0 0 0\ngardener 0.9 0.1 0 0\nherring 0 0 1 0.2\nsnow 0 1 0 0\n")
+    flags = training[2:]
+    result = run("train", store, "--vectors", vectors, "--out", tmp_path / "model", *flags)
+    assert result.code == 0
+    assert "82 of 86 words have no vector" in result.err
+    model = ModelFolder.open(tmp_path / "model")
+    assert model.space().words == ("roses", "gardener", "herring", "snow")
+    assert model.config["model"]["dim"] == 4
+
+
+def test_a_folder_that_cannot_be_written_is_one_line(
+    run: Run, garden: Path, training: list[str | Path], tmp_path: Path
+) -> None:
+    result = run(*training, "--out", garden / "model")
+    assert (result.code, "Traceback" in result.err) == (1, False)
+    assert str(garden) in result.err
+
+
 @pytest.mark.parametrize("time", ["40", "m", "-3m", "4x"])
 def test_a_time_that_is_none_is_said(run: Run, training: list[str | Path], tmp_path: Path, time: str) -> None:
     result = run(*training, "--out", tmp_path / "model", f"--time={time}")

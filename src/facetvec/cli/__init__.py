@@ -32,16 +32,22 @@ app.add_typer(vectors.app, name="vectors")
 
 
 def main() -> None:
-    """Run the command line; an error of ours becomes one line and exit code 1."""
+    """Run the command line; an error of ours, or of the disk, becomes one line and exit code 1."""
     for stream in (sys.stdout, sys.stderr):  # a terminal that knows fewer letters than the text gets "?"
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")
     try:
         app()
     except FacetvecError as error:
-        logger.debug("where it happened:", exc_info=error)
-        note(f"facetvec: {error}", style="red")
-        sys.exit(1)
+        _end(str(error), error)
+    except OSError as error:
+        _end(f"{error.filename}: {error.strerror}", error)
+
+
+def _end(message: str, error: Exception) -> None:
+    logger.debug("where it happened:", exc_info=error)
+    note(f"facetvec: {message}", style="red")
+    sys.exit(1)
 
 
 def _show_version(*, wanted: bool) -> None:

@@ -72,6 +72,7 @@ def train(
     work = to / FOLDER
     if force:
         shutil.rmtree(work, ignore_errors=True)
+    work.mkdir(parents=True, exist_ok=True)
     with progress_bar() as progress:
         store = _store(corpus, work / "store", config=prepared, workers=workers, progress=progress)
         space = _space(vectors, work, store, dim=dim, seed=settings.seed, workers=workers, progress=progress)
@@ -129,15 +130,16 @@ def _space(
     from facetvec.vectors import read_vectors, write_vectors
     from facetvec.vectors.of_store import train_word_space
     from facetvec.vectors.training import SkipGramSettings
+    from facetvec.vocabulary.tokenizer import FIRST_WORD_ID
 
     path = given or work / "vectors.safetensors"
     if path.exists() or given is not None:
-        reading = read_vectors(path, vocabulary=store.words[3:], progress=progress)
+        words = store.words[FIRST_WORD_ID:]
+        reading = read_vectors(path, vocabulary=words, progress=progress)
         if reading.missing:
-            note(f"{path}: {len(reading.missing):,} of {len(store.words):,} words have no vector")
+            note(f"{path}: {len(reading.missing):,} of {len(words):,} words have no vector")
         return reading.space
     space = train_word_space(store, settings=SkipGramSettings(dim=dim, seed=seed), workers=workers, progress=progress)
-    work.mkdir(parents=True, exist_ok=True)
     write_vectors(space, path, progress=progress)
     return space
 
