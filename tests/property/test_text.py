@@ -41,7 +41,10 @@ def test_both_engines_cut_any_text_alike(text: str, lowers: bool, others: list[s
     assert tokenizer.encode(text.replace("\n", " "), add_special_tokens=False).ids == ours.tolist()
 
 
-@given(TEXT, st.booleans())
+@given(
+    TEXT | st.lists(st.sampled_from(["<eos>", "<PAD>", "<unk>", "a<eos>", "<eos>b", "x-y", " ", "\t"])).map("".join),
+    st.booleans(),
+)
 def test_both_engines_cut_pretokenized_text_alike(text: str, lowers: bool) -> None:  # noqa: FBT001
     maker = PieceMaker(CorpusConfig(tokens="blanks", segmenter="line", lower=lowers, documents="file"))
     piece = maker.make(Block("a", "text", 1, text.replace("\r", " ").replace("\n", " ").encode()))

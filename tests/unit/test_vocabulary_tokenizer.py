@@ -60,6 +60,10 @@ def test_pretokenized_text_is_cut_at_blanks_alone() -> None:
     assert found == ["don", "<unk>", "<unk>", "x-ray", "<unk>", "x", "-", "h"]
 
 
+def test_no_pretokenized_text_can_spell_padding_or_the_end() -> None:
+    assert tokens("x <eos> <pad> <unk>", pretokenized=True) == ["x", *["<unk>"] * 5]
+
+
 def test_case_is_kept_when_asked() -> None:
     assert tokens("the The", lower=False) == ["the", "<unk>"]
 

@@ -69,6 +69,11 @@ def oniguruma_pattern() -> str:
     return _alternatives(_ONIGURUMA)
 
 
+def between_blanks(blanks: str) -> str:
+    """Return the rule for words that stand between blanks; `<pad>` and `<eos>` are cut: no text can spell them."""
+    return rf"<(?=(?:pad|eos)>(?:[{blanks}]|$))|[^{blanks}]+"
+
+
 def normalize(text: str) -> str:
     """Bring text to the form that is cut into words, but for its case."""
     text = unicodedata.normalize("NFC", text)

@@ -34,7 +34,7 @@ def build_tokenizer(words: Sequence[str], *, lower: bool, pretokenized: bool) ->
     vocabulary = {word: number for number, word in enumerate((*SPECIAL_WORDS, *words))}
     tokenizer = Tokenizer(models.WordLevel(vocabulary, unk_token=UNK))
     tokenizer.normalizer = _normalizer(lower=lower, pretokenized=pretokenized)
-    pattern = f"[^{_BLANKS}]+" if pretokenized else rules.oniguruma_pattern()
+    pattern = rules.between_blanks(_BLANKS) if pretokenized else rules.oniguruma_pattern()
     known = [word for word in words if rules.is_compound(word)]
     tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
         [

@@ -35,7 +35,7 @@ def word_cutter(name: str) -> WordCutter:
     """
     if name == "words":
         return WordCutter(lambda sentences: _ended(sentences, rules.normalize), rules.word_pattern().findall)
-    find_between_blanks = re.compile(r"\n|\S+").findall
+    find_between_blanks = re.compile(r"\n|" + rules.between_blanks(r"\s")).findall
     if name == "blanks":
         return WordCutter(lambda sentences: _ended(sentences, _composed), find_between_blanks)
     spacy: Any = import_extra("spacy", extra="text", purpose="the tokeniser 'spacy'")
