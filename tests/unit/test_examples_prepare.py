@@ -79,6 +79,13 @@ def test_a_store_holds_what_a_plain_loop_over_the_text_finds(garden: Path, garde
     assert garden_store.documents.tolist() == [0, 4, 8, 11]
 
 
+def test_probabilities_are_shares_of_all_tokens(garden_store: Store) -> None:
+    probabilities = garden_store.probabilities()
+    assert probabilities.sum() == pytest.approx(1)
+    roses = garden_store.words.index("roses")
+    assert probabilities[roses] == (garden_store.tokens == roses).sum() / len(garden_store.tokens)
+
+
 @pytest.mark.parametrize("size", [75, 200])  # no line is longer
 def test_where_blocks_are_cut_changes_no_byte(
     garden: Path, garden_store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: int

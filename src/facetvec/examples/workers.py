@@ -66,7 +66,7 @@ def _next_done(waiting: deque[tuple[Future[None], Job]]) -> Job:
 
 
 def _make(maker: PieceMaker, block: Block, path: Path) -> None:
-    if load_digest(path) != block.digest():
+    if not path.exists() or load_digest(path) != block.digest():
         save_piece(maker.make(block), path)
 
 
