@@ -215,6 +215,10 @@ def test_the_same_line_goes_on_with_a_run_and_force_starts_anew(
     longer = run(*training, *out, "--steps", "8")
     assert "training goes on" in longer.err
     assert "8 steps" in longer.out
+    other = tmp_path / "other.txt"
+    other.write_text("Another text with as many words as a sentence needs.\n")
+    elsewhere = run("train", other, *training[2:], *out)
+    assert (elsewhere.code, "was made of other text" in elsewhere.err) == (1, True)
     refused = run(*training, *out, "--learning-rate", "0.5")
     assert (refused.code, "other learning_rate; --force starts anew" in refused.err) == (1, True)
     assert "training begins" in run(*training, *out, "--force").err

@@ -113,13 +113,17 @@ def _given(flags: dict[str, Any]) -> dict[str, Any]:
 
 def _store(corpus: list[str], folder: Path, *, config: Any, workers: int | None, progress: Progress) -> "Store":
     """Open the store that is named, or that an earlier part of this run has made; else make it."""
-    from facetvec.examples.prepare import prepare
-    from facetvec.examples.store import MANIFEST, Store
+    from facetvec.examples.prepare import describe, prepare
+    from facetvec.examples.store import MANIFEST, Store, read_manifest
+    from facetvec.text.sources import find_sources
 
     if len(corpus) == 1 and (Path(corpus[0]) / MANIFEST).exists():
         return Store.open(corpus[0])
     if (folder / MANIFEST).exists():
-        return Store.open(folder)
+        store = Store.open(folder)
+        if store.config != config or read_manifest(folder)["sources"] != describe(find_sources(corpus)):
+            raise ConfigError(f"{folder}: was made of other text or with other settings; --force starts anew")
+        return store
     return prepare(corpus, out=folder, config=config, workers=workers, progress=progress)
 
 

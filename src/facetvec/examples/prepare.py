@@ -64,6 +64,11 @@ def prepare(
     return Store.open(out)
 
 
+def describe(sources: Iterable[Source]) -> list[dict[str, Any]]:
+    """Return what a manifest says of the sources of a store."""
+    return [{"name": Path(str(source)).name, "bytes": source.size} for source in sources]
+
+
 def _default_workers(sources: Sequence[Source]) -> int:
     if all(source.path for source in sources) and sum(source.size for source in sources) < SMALL:
         return 1
@@ -165,7 +170,7 @@ class _Preparation:
             "format": FORMAT,
             "version": VERSION,
             "settings": self.config.to_table(),
-            "sources": [{"name": Path(str(source)).name, "bytes": source.size} for source in self.sources],
+            "sources": describe(self.sources),
             "totals": dict(sorted(totals.items())) | {"skipped": len(self.skipped)},
             "files": files,
         }
